@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from shipmate.app import Shipmate
+from shipmate.orchestrator.feed import FeedEvent
 from shipmate.values.event import Outcome, RunOptions, TextEvent
 from shipmate.values.message import UIMessage, timestamp, tool_parts
 from shipmate.values.thread_id import ThreadId
@@ -48,6 +49,11 @@ def notices(message: UIMessage) -> list[str]:
 def check_row(message: UIMessage) -> None:
     """Every call of a stored row has come to an end."""
     assert all(part["state"] in ("output-error", "output-available") for part in tool_parts(message)), message
+
+
+def drain(queue: asyncio.Queue[FeedEvent]) -> list[FeedEvent]:
+    """Return all that was told and not yet read."""
+    return [queue.get_nowait() for _ in range(queue.qsize())]
 
 
 async def go_on(ship: Shipmate, server: ProviderServer) -> Outcome:
@@ -156,10 +162,18 @@ async def test_a_persons_stop_in_the_midst_of_a_call(tmp_path: Path, protocol: s
                         break
                 assert await ship.keeper.stop(str(ROOM))
                 outcome = await receipt.outcome()
+                after_stop = [each.chunk for each in drain(queue) if each.chunk is not None]
             message = await last(ship)
             after = await go_on(ship, server)
     assert outcome.status == "stopped"
     assert not (tmp_path / "note.md").exists()
     check_row(message)
+    # Who watched holds the call: they are told what became of it, and it is stored like that.
+    (call,) = tool_parts(message)
+    ends = [
+        (each["toolCallId"], each["errorText"]) for each in after_stop if each["type"] == "tool-input-error"
+    ]
+    assert ends == [(call["toolCallId"], call["errorText"])]
+    assert "did not run" in call["errorText"]
     assert notices(message)[-1] == "stopped"
     assert after.status == "replied"

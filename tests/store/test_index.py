@@ -523,6 +523,30 @@ async def test_a_change_the_disk_would_not_tell_of_is_listed_once_it_does(
     await store.close()
 
 
+@pytest.mark.parametrize("folder", ["bin", "threads", "marks"])
+async def test_a_folder_the_disk_would_not_list_is_a_refusal_that_callers_know(
+    layout: Layout, folder: str
+) -> None:
+    class Refusing(OsDisk):
+        refused: Path | None = None
+
+        def listdir(self, path: Path) -> list[str]:
+            if path == self.refused:
+                raise OSError(errno.EIO, "Input/output error")
+            return super().listdir(path)
+
+    disk = Refusing()
+    store = open_store(layout, disk)
+    await FileLog(layout).append(ROOM, [said("m1", "hello there")])
+    disk.refused = getattr(layout, folder)
+    # Whoever takes up what waits asks for this too, and must go on after it.
+    with pytest.raises(StorageError):
+        await store.threads.catch_up()
+    disk.refused = None
+    assert await titles(store) == {str(ROOM): "hello there"}
+    await store.close()
+
+
 async def test_a_thread_that_a_killed_process_moved_is_listed_where_it_is(
     layout: Layout, store: FileStore
 ) -> None:

@@ -262,11 +262,8 @@ class Turn:
         return {"kind": kind, "text": say(kind).tell(self.language)}
 
     def _cut_calls(self, unfinished: list[str]) -> list[Chunk]:
-        return [
-            chunks.tool_input_error(part["toolCallId"], tool_name(part), part.get("input"), CUT_SHORT)
-            for part in tool_parts(self.message)
-            if part["toolCallId"] in unfinished
-        ]
+        parts = (part for part in tool_parts(self.message) if part["toolCallId"] in unfinished)
+        return [_close_call(part, CUT_SHORT) for part in parts]
 
     async def reply(self, reason: str) -> Outcome:
         """End the run with what was said; an ending that is none is told with what to do."""
@@ -331,8 +328,7 @@ class Turn:
 
     def _close_all(self, words: str) -> list[Chunk]:
         """Close texts and calls that will not go on; calls that wait for a person stay."""
-        waiting = ("approval-requested", "input-streaming")
-        calls = [part for part in self.open_calls() if part["state"] not in waiting]
+        calls = [part for part in self.open_calls() if part["state"] != "approval-requested"]
         closed = (_close_call(part, self._fate_of(part, words)) for part in calls)
         return [*self._reducer.close_open_text(), *closed]
 
@@ -371,9 +367,12 @@ def _find_substitute(message: UIMessage) -> str | None:
 
 
 def _close_call(part: JsonObject, words: str) -> Chunk:
+    call_id, state = part["toolCallId"], part["state"]
+    if state == "input-streaming":
+        # Whoever watches holds it already; left as it is, no row would have it.
+        return chunks.tool_input_error(call_id, tool_name(part), None, CUT_SHORT)
     # Clients refuse a call that a person denied in any other state.
-    is_denied = part["state"] == "approval-responded" and not part["approval"].get("approved")
-    call_id = part["toolCallId"]
+    is_denied = state == "approval-responded" and not part["approval"].get("approved")
     return chunks.tool_output_denied(call_id) if is_denied else chunks.tool_output_error(call_id, words)
 
 

@@ -154,7 +154,8 @@ async def compare_files(
             if status is not None:
                 found[str(parsed)] = ThreadFile(parsed, binned, stamp_of(status), status.st_mtime_ns)
     known = stamps()
-    marked = set(names_in(disk, layout.marks))
+    with refusals(layout.marks, layout.root):
+        marked = set(names_in(disk, layout.marks))
     todo: list[ThreadFile] = []
     async for name, each in _in_turns(list(found.items())):
         has_mark = layout.mark(each.thread_id).name in marked

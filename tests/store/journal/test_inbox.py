@@ -200,13 +200,15 @@ async def test_a_file_much_longer_than_what_it_holds_is_written_anew(disk: Memor
 
 async def test_a_torn_last_line_never_counted(disk: MemoryDisk) -> None:
     inbox = opened(disk)
-    await inbox.accept(event("m1"))
+    row, _ = await inbox.accept(event("m1"))
+    # One that waits would have the whole file written anew.
+    await inbox.finish([row], REPLIED)
     handle = disk.open(LAYOUT.inbox, 2)
     size = disk.fstat(handle).st_size
     disk.close(handle)
     append_to(disk, LAYOUT.inbox, b'{"do":"accept","seq":2,"at":"t","eve')
     later = opened(disk)
-    assert [row.event.message_id for row in await later.open(ROOM)] == ["m1"]
+    assert await later.find(event("m1")) is not None
     row, _ = await later.accept(event("m2"))
     assert row.seq == 2
     assert read_file(disk, LAYOUT.inbox)[size:].startswith(b'{"do":"accept","seq":2,"at":"2')
@@ -312,20 +314,13 @@ async def test_what_was_confirmed_would_survive_a_power_cut() -> None:
 
 @pytest.mark.parametrize("withdrawn", [False, True])
 async def test_what_a_killed_process_had_not_put_on_disk_is_before_it_is_relied_on(withdrawn: bool) -> None:
-    class Unsynced(MemoryDisk):
-        synced = b""
-
-        def fdatasync(self, handle: int) -> None:
-            super().fdatasync(handle)
-            self.synced = self.pread(handle, 1 << 20, 0)
-
-    first = Unsynced()
+    first = Stuck()
     inbox = opened(first)
     await inbox.accept(event("m1"))
     if withdrawn:
         await inbox.withdraw(ROOM, "m1")
     # As a kill between the write and the sync leaves it: there for all who read, and not yet on disk.
-    disk = Unsynced()
+    disk = Stuck()
     append_to(disk, LAYOUT.inbox, read_file(first, LAYOUT.inbox), waits=False)
     later = opened(disk)
     await later.load()
@@ -391,6 +386,29 @@ async def test_a_file_that_was_in_doubt_is_put_on_disk_once() -> None:
     written = disk.stat(LAYOUT.inbox).st_ino
     await inbox.accept(event("m2"))
     assert disk.stat(LAYOUT.inbox).st_ino == written
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+async def test_what_a_killed_process_failed_to_put_on_disk_is_written_anew_before_it_is_relied_on(
+    is_done: bool,
+) -> None:
+    """No later sync looks at what a failed one left behind, so syncing the same file again is no proof."""
+    disk = Stuck()
+    inbox = opened(disk)
+    row, _ = await inbox.accept(event("m0"))
+    await inbox.finish([row], REPLIED)
+    if not is_done:
+        disk.is_stuck = True
+        with pytest.raises(StorageError):
+            await inbox.accept(event("m1"))
+        disk.is_stuck = False
+    left = disk.stat(LAYOUT.inbox).st_ino
+    later = opened(disk)
+    await later.load()
+    # What its thread tells again is worth no second file.
+    assert (disk.stat(LAYOUT.inbox).st_ino == left) is is_done
+    assert [row.event.message_id for row in await later.open(ROOM)] == ([] if is_done else ["m1"])
+    assert disk.synced == read_file(disk, LAYOUT.inbox)
 
 
 async def test_a_disk_too_full_to_write_the_file_anew_costs_no_answer_and_is_not_asked_each_time() -> None:

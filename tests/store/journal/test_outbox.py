@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from stat import S_ISDIR
 
 import pytest
 
@@ -124,6 +125,25 @@ async def test_a_send_and_its_receipt_would_survive_a_power_cut() -> None:
     assert disk.synced.count(b"\n") == 2
     await outbox.sent(send, "receipt-1")
     assert b"receipt-1" in disk.synced
+
+
+async def test_what_a_killed_process_had_not_put_on_disk_is_before_an_answer_counts_as_noted() -> None:
+    class Synced(MemoryDisk):
+        synced = b""
+
+        def fsync(self, handle: int) -> None:
+            super().fsync(handle)
+            if not S_ISDIR(self.fstat(handle).st_mode):
+                self.synced = self.pread(handle, 1 << 20, 0)
+
+    first, disk = MemoryDisk(), Synced()
+    await opened(first).intend("run_1", "1", sends("one"))
+    # There for all who read, and not yet on disk; where a sync failed, no later one looks at it again.
+    append_to(disk, LAYOUT.outbox, read_file(first, LAYOUT.outbox), waits=False)
+    outbox = opened(disk)
+    await outbox.intend("run_1", "1", sends("one"))
+    assert b'"one"' in disk.synced
+    assert disk.synced == read_file(disk, LAYOUT.outbox)
 
 
 async def test_a_preview_and_the_whole_are_one_send(place: Place) -> None:

@@ -75,7 +75,8 @@ class JournalInbox:
         has_broken = self._file.load(lambda line: self._apply(decoder.decode(line)))
         self._is_loaded = True
         self._forget()
-        if has_broken or self._file.is_doubtful:
+        # A process that was killed after its sync failed left lines that no later sync puts on disk.
+        if has_broken or self._file.is_doubtful or any(map(_stands_alone, self._kept.values())):
             self._file.replace(self._lines())
         elif self._kept:
             # From now on people are told that these were taken, or withdrawn.
@@ -245,3 +246,8 @@ class JournalInbox:
             # It may have been sent anew since.
             if self._seqs.get(key_of(row.event)) == row.seq:
                 del self._seqs[key_of(row.event)]
+
+
+def _stands_alone(kept: Keep) -> bool:
+    """Return whether no thread tells what became of a row."""
+    return kept.row.outcome is None or kept.row.outcome.message_id is None

@@ -82,7 +82,8 @@ class JournalOutbox:
         has_broken = self._file.load(lambda line: self._apply(decoder.decode(line)))
         self._is_loaded = True
         self._forget()
-        if has_broken or self._file.is_doubtful:
+        # A killed process may not have put on disk what is to be sent, and no answer is noted twice.
+        if has_broken or self._file.is_doubtful or self._open:
             self._file.replace(self._lines())
 
     def look(self) -> list[OutboxRow]:
