@@ -40,7 +40,7 @@ async def test_chats_approvals_and_priming_go_on_in_postgresql(tmp_path: Path, f
         assert act.marks == []
         (waiting,) = await app.approvals.pending(ROOM)
     # Another machine with the same folder, in which nothing of it lies.
-    shutil.rmtree(tmp_path / ".ship")
+    shutil.rmtree(tmp_path / ".ship", ignore_errors=True)
     script = Layout(tmp_path).priming / "team_shared" / "a.md"
     script.parent.mkdir(parents=True)
     script.write_text(words("What runs here?", "I look."), encoding="utf-8")

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from shipmate.app import Shipmate
+from shipmate.fleet.role import ALL_IN_ONE
 from shipmate.models.port import Model
 from shipmate.orchestrator.feed import FeedEvent
 from shipmate.tools.tool import Labels, Tool, ToolContext, ToolResult
@@ -64,7 +65,8 @@ async def open_workspace(
     """
     (folder / "Agent.md").write_text("# Captain\n")
     (folder / "ship.json").write_text(json.dumps({"permissions": permissions}))
-    app = await Shipmate.open(folder, model=model, environ={}, toolset=Toolset(tools))
+    # Where all is in PostgreSQL, nobody else is there to work threads.
+    app = await Shipmate.open(folder, model=model, environ={}, toolset=Toolset(tools), role=ALL_IN_ONE)
     try:
         yield app
     finally:

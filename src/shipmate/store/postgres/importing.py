@@ -76,6 +76,10 @@ class Importing:
         if known is not None and known[0] == stamp:
             return False
         lines = await item.put(link, item.path)
+        status = stat_of(DISK, item.path)
+        if item.path in (self._layout.inbox, self._layout.outbox) and status is not None:
+            # Reading them as a keeper does may write them anew; nobody else has them meanwhile.
+            stamp = stamp_of(status)
         await link.execute(self._moving["note"], {**name, "stamp": stamp, "lines": lines})
         return True
 
