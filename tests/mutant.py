@@ -67,14 +67,14 @@ MUTANTS = (
     ),
     Mutant(
         "progress-resets-nothing",
-        "store/journal/inbox.py",
+        "store/journal/inbox_line.py",
         "kept.row.attempts + 1 if kept.progress == progress else 1",
         "kept.row.attempts + 1",
         "store/journal/test_inbox.py",
     ),
     Mutant(
         "attempts-not-counted",
-        "store/journal/inbox.py",
+        "store/journal/inbox_line.py",
         "kept.row.attempts + 1 if kept.progress == progress else 1",
         "1",
         "store/journal/test_inbox.py",
@@ -96,7 +96,8 @@ MUTANTS = (
     Mutant(
         "known-callers-unlimited",
         "server/guard/security.py",
-        "        if wait := self._requests.wait(caller):\n            raise busy(wait)\n        scope[",
+        '        if wait := self._requests.wait(f"user {asking.uid}" if asking.uid else caller):\n'
+        "            raise busy(wait)\n        scope[",
         "        scope[",
         "server/guard/test_security.py",
     ),

@@ -15,6 +15,7 @@ from shipmate.memory.memory_entry import (
     write_memory,
 )
 from shipmate.workspace.settings.memory_rule import KINDS
+from tests.support.search import examples
 
 headings = st.sampled_from(["Tea", "Wind and tide", "项目", "a b", "Ünï", 'say "x": {y}', "- odd", "'q'"])
 lines = st.sampled_from(
@@ -33,7 +34,7 @@ entries = st.builds(
 preambles = st.sampled_from(["", "# Memory\n\nBy hand.", "plain\n\n- words", "---"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(preambles, st.lists(entries, min_size=1, max_size=6, unique_by=lambda each: each.heading))
 def test_what_is_written_is_read_again(preamble: str, noted: list[MemoryEntry]) -> None:
     text = write_memory(preamble, tuple(noted))
@@ -49,7 +50,7 @@ def test_what_is_written_is_read_again(preamble: str, noted: list[MemoryEntry]) 
     assert text.strip() == preamble
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.text(max_size=200), entries)
 def test_whatever_stands_in_a_file_an_entry_can_be_put_there(text: str, entry: MemoryEntry) -> None:
     found = read_memory(put_entry(text, entry)).find(entry.heading)
@@ -58,7 +59,7 @@ def test_whatever_stands_in_a_file_an_entry_can_be_put_there(text: str, entry: M
     present(put_entry(text, entry))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(headings, contents), max_size=8))
 def test_each_note_stays_what_was_last_written(notes: list[tuple[str, str]]) -> None:
     text = ""

@@ -81,6 +81,8 @@ async def test_every_route_is_described_once(served: Served) -> None:
     # What comes to a hook is described by its platform.
     assert described == answered - {
         *(("/hooks/{name}", "GET"), ("/hooks/{name}", "POST"), ("/shared/{ticket}", "HEAD")),
+        # MCP describes itself, by its own protocol.
+        *(("/mcp", "GET"), ("/mcp", "POST"), ("/mcp", "DELETE")),
     }
     for path, item in schema["paths"].items():
         for operation in item.values():

@@ -25,7 +25,7 @@ NOBODYS = "nobodys-thread-00001"
 # What an address may name that is somebody's; each is asked for as it is and as one that never was.
 NAMED = ("thread_id", "approval_id", "file_id", "run_id")
 # Open to all, or for those who were given its address.
-OPEN = ("/healthz", "/api/login", "/api/oidc/start", "/api/oidc/callback", "/shared/{ticket}")
+OPEN = ("/readyz", "/healthz", "/api/login", "/api/oidc/start", "/api/oidc/callback", "/shared/{ticket}")
 OTHERS = {"message_id": "u1", "number": "1", "turn": "1"}
 BODIES: dict[str, Any] = {
     "POST /api/chat": {"id": BENS, "messages": [user("x1", "hello")]},

@@ -153,7 +153,7 @@ async def test_only_the_page_login_and_health_are_open(served: Served, every: li
     open_paths = {path for _, path in every if not is_guarded(path)}
     # A platform has no session with us: its adapter checks what it signed. Shared files have addresses that
     # nobody can guess.
-    known = {"/healthz", "/api/login", "/docs.css", "/", "/hooks/x", "/shared/x"}
+    known = {"/healthz", "/readyz", "/api/login", "/docs.css", "/", "/hooks/x", "/shared/x"}
     # Who comes from an OpenID provider brings what is checked there.
     assert open_paths == {*known, "/api/oidc/start", "/api/oidc/callback"}
 

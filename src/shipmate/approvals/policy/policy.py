@@ -184,7 +184,7 @@ class Policy:
 def _explain_question(call: Call) -> Why:
     if call.tool.name != REMEMBER:
         return Why("budget")
-    return Why("memory-tainted" if call.tainted else "memory")
+    return Why("memory-tainted") if call.tainted else Why("memory")
 
 
 def given_arguments(call: Call) -> JsonObject:
