@@ -8,6 +8,9 @@ from shipmate.errors import StorageError
 from shipmate.store.migration import Migration, read_migrations
 from shipmate.store.postgres.database import BEHIND, PACKAGE, AsyncLink, PostgresDatabase, statements
 
+# The step whose statements come with a package.
+QUEUE = "procrastinate"
+
 
 async def migrate(database: PostgresDatabase) -> list[Migration]:
     """Apply the steps that are missing, each in a transaction of its own; return them."""
@@ -21,7 +24,7 @@ async def migrate(database: PostgresDatabase) -> list[Migration]:
                 await link.execute(sql["lock"])
                 if await _version(link) >= step.number:
                     continue
-                await link.execute(step.sql.encode())
+                await link.execute((_read_queue() if step.name == QUEUE else step.sql).encode())
                 await link.execute(
                     sql["note"], {"number": step.number, "name": step.name, "breaks": step.breaks}
                 )
@@ -50,6 +53,15 @@ async def check(database: PostgresDatabase) -> None:
                     f"{database.name} has version {found}, made by a newer Shipmate than this one ({known}). "
                     "Update this one."
                 )
+
+
+def _read_queue() -> str:
+    """Return what makes the tables of the queue, from the package whose they are."""
+    try:
+        from procrastinate.schema import SchemaManager
+    except ImportError as error:
+        raise StorageError('The queue needs `pip install "shipmate[fleet]"`.') from error
+    return SchemaManager.get_schema()
 
 
 async def _version(link: AsyncLink) -> int:
