@@ -131,7 +131,7 @@ async def test_the_dashboard_asks_for_metrics_there_are(tmp_path: Path) -> None:
     async with serving(site) as served:
         await served.client.get("/api/session")
         told = (await served.client.get("/metrics")).text
-    assert 'shipmate_info{role="gateway"' in told
+    assert 'shipmate_info{role="all-in-one"' in told
     there = set(re.findall(r"^(shipmate_\w+)", told, re.MULTILINE))
     board = json.loads((DEPLOY / "grafana.json").read_text("utf-8"))
     asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]

@@ -79,6 +79,11 @@ class Fleet:
         return self.leading.lead
 
     @property
+    def role(self) -> str:
+        """Return what this process is in the fleet."""
+        return self._role.name
+
+    @property
     def keeps(self) -> bool:
         """Return whether this process works threads."""
         return self._role.works

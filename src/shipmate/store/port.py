@@ -146,7 +146,7 @@ class Inbox(Protocol):
         """Read the file anew. Whoever becomes the keeper calls this first; else the first use does."""
 
     async def accept(self, event: IngressEvent) -> tuple[InboxRow, bool]:
-        """Store an event, by thread, platform and message id; return its row, and whether it is new."""
+        """Store an event durably by thread, platform and message id; return its row and whether it is new."""
         ...
 
     async def find(self, event: IngressEvent) -> InboxRow | None:

@@ -13,7 +13,7 @@ from shipmate.orchestrator.feed import HANDED_OVER, FeedEvent, Receipt, Run
 from shipmate.orchestrator.keeper.attached import AttachedKeeper, KeeperGoneError
 from shipmate.orchestrator.keeper.health import EngineHealth
 from shipmate.orchestrator.keeper.listener import Listener
-from shipmate.orchestrator.keeper.port import Keeper
+from shipmate.orchestrator.keeper.port import ALONE, Keeper
 from shipmate.orchestrator.keeper.socket import Socket
 from shipmate.orchestrator.lane.lanes import LocalKeeper
 from shipmate.store.port import InboxRow
@@ -64,6 +64,11 @@ class Keeping:
     def keeps(self) -> bool:
         """Return whether this process is the keeper."""
         return self._local is not None
+
+    @property
+    def role(self) -> str:
+        """Return that every process does everything: whoever keeps changes."""
+        return ALONE
 
     def busy(self) -> list[str]:
         """List the threads this process works on as the keeper, while nobody else is there to do so."""

@@ -48,6 +48,10 @@ class Keeper(Protocol):
 Lead: TypeAlias = Callable[[str, Callable[[], Awaitable[None]]], None]
 
 
+# The role of a process that does everything.
+ALONE = "all-in-one"
+
+
 class ThreadEngine(Keeper, Protocol):
     """What works the threads of a workspace, as one process takes part in it: the whole of what one must do.
 
@@ -68,6 +72,11 @@ class ThreadEngine(Keeper, Protocol):
     @property
     def keeps(self) -> bool:
         """Return whether this process works threads."""
+        ...
+
+    @property
+    def role(self) -> str:
+        """Return what this process is among others; one that needs no others is `all-in-one`."""
         ...
 
     async def open(self) -> None:

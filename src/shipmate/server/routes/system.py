@@ -12,13 +12,12 @@ from starlette.responses import HTMLResponse, Response
 from shipmate import __version__
 from shipmate.errors import ShipmateError
 from shipmate.orchestrator.keeper.health import EngineHealth
+from shipmate.orchestrator.keeper.port import ALONE
 from shipmate.server.describe import describe, render
 from shipmate.server.guard.error import ApiError
 from shipmate.server.shape import Answer, Json, tells
 from shipmate.server.site import Site, TheShip, TheSite
 
-# What this process is in a fleet; a workspace without one has this alone.
-ROLE = "gateway"
 STYLE = Path(__file__).parent.parent / "docs.css"
 router = APIRouter(tags=["system"])
 page_router = APIRouter(include_in_schema=False)
@@ -71,10 +70,11 @@ async def read_metrics(site: TheSite) -> Response:
 
 async def _tell_ship(site: Site) -> list[str]:
     """Return what this process is, and what goes on and waits in the whole workspace."""
-    lines = ["# TYPE shipmate_info gauge", f'shipmate_info{{role="{ROLE}",version="{__version__}"}} 1']
-    if not site.has_agent():
+    ship = await site.ship() if site.has_agent() else None
+    role = ship.keeper.role if ship is not None else ALONE
+    lines = ["# TYPE shipmate_info gauge", f'shipmate_info{{role="{role}",version="{__version__}"}} 1']
+    if ship is None:
         return lines
-    ship = await site.ship()
     waiting = sum((await ship.store.consents.waiting()).values())
     return [
         *lines,
